@@ -16,13 +16,13 @@ from rich.table import Column
 from rich.table import Table as RichTable
 
 from local_judge.base.errors import plain
-from local_judge.base.output import Table, shortened
+from local_judge.base.output import Table, shorten
 
 
 def safe(text: str, limit: int | None = None) -> str:
     """Return untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
     shown = plain(text)
-    return escape(shown if limit is None else shortened(shown, limit))
+    return escape(shown if limit is None else shorten(shown, limit))
 
 
 _BETWEEN = 3
@@ -146,7 +146,7 @@ def plain_table(
     return made
 
 
-def rendered(table: Table) -> RichTable:
+def render_table(table: Table) -> RichTable:
     """Return a table for the terminal: as plain text, and with long texts folded."""
     made = _PlainTable(
         title=safe(table.title) or None,
@@ -173,7 +173,7 @@ class _Output(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print tables, and texts with markup."""
-        super().print(*(rendered(one) if isinstance(one, Table) else one for one in objects), **options)
+        super().print(*(render_table(one) if isinstance(one, Table) else one for one in objects), **options)
 
 
 def print_parts(parts: Iterable[str | Table]) -> None:

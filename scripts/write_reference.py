@@ -401,7 +401,7 @@ def _thinking(preset: Preset) -> str:
 
 def rubric() -> str:
     """Return the items of DEER's rubric, by dimension."""
-    parts = [f"# Items of DEER's rubric\n\n[DEER's rubric](../protocols/rubric.md) explains them. {NOTE}\n"]
+    parts = [f"# Items of DEER's rubric\n\n[DEER's rubric](../protocols/deer_rubric.md) explains them. {NOTE}\n"]
     for dimension, items in groupby(load_rubric().items(), key=lambda row: row[0][0]):
         parts.append(f"\n## {label_of(dimension)}\n\n| item | text |\n|---|---|\n")
         parts += [f"| `{'.'.join(path[1:])}` | {item.text} |\n" for path, item in items]

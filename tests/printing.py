@@ -7,7 +7,7 @@ import io
 from rich.console import Console, RenderableType
 
 from local_judge.base.output import Table
-from local_judge.terminal import rendered
+from local_judge.terminal import render_table
 
 
 def printed(*parts: RenderableType | Table, width: int = 160, terminal: bool = True) -> str:
@@ -15,5 +15,5 @@ def printed(*parts: RenderableType | Table, width: int = 160, terminal: bool = T
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False)
     for part in parts:
-        console.print(rendered(part) if isinstance(part, Table) else part)
+        console.print(render_table(part) if isinstance(part, Table) else part)
     return out.getvalue()

@@ -168,7 +168,7 @@ def _run_file(
     """Return the settings of the run file, the options and the environment, combined."""
     given, environment = given_keys(context)
     if rubric is not None:
-        setting = [*setting, f"{RUBRIC}.file={json.dumps(str(rubric))}"]
+        setting = [*setting, f"{RUBRIC}.file={json.dumps(str(rubric), ensure_ascii=False)}"]
         given["protocols"] = list(dict.fromkeys([*given.get("protocols", ()), RUBRIC]))
     options: dict[str, Any] = {
         **given,

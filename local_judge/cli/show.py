@@ -238,7 +238,7 @@ def show(
     _require(item is None or transcripts, "--item needs --transcripts")
     if transcripts:
         _require(
-            plain_tables and not (claims or items or differences or verticals),
+            plain_tables and profile is None and not (claims or items or differences or verticals),
             "--transcripts allows only --report, --item, --judge, --allow-modified and --json",
         )
         _print_transcripts(stored_runs(RunStore(runs[0]), report, item, judge), as_json)

@@ -15,7 +15,7 @@ from local_judge.base.errors import ConfigError, RunError, brief, plain
 from local_judge.base.output import count, is_quiet
 from local_judge.cli.ending import leave_runs, stoppable
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
-from local_judge.cli.options import AsJson, DryRun
+from local_judge.cli.options import AsJson, DryRun, refuse
 from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
@@ -98,8 +98,15 @@ def sweep_(
     """Evaluate reports by many runs, which one file describes."""
     options, environment = given_keys(context)
     if merge:
-        if shard is not None or ray is not None or dry_run or print_config:
-            raise ConfigError("--merge: excludes --shard, --ray, --dry-run and --print-config")
+        given = {
+            "--shard": shard,
+            "--ray": ray,
+            "--ray-workers": ray_workers,
+            "--storage": storage,
+            "--rate": rate,
+        }
+        flags = {"--replay": replay, "--dry-run": dry_run, "--print-config": print_config}
+        refuse({name: bool(value) for name, value in (given | flags).items()}, "--merge")
         _merge(open_sweep(file, options, environment, replay=True), ledgers or (), as_json)
         return
     if ledgers:

@@ -206,7 +206,7 @@ def _unread_marks(document: Document) -> Counter[str]:
                 named.setdefault((shape, match["name"].lower()), []).append(_keyed(text, match))
         for shape, pattern in _NUMBERED.items():
             for match in pattern.finditer(text):
-                numbered.setdefault(shape, []).append(_numbered(shape, text, match, labels))
+                numbered.setdefault(shape, []).append(_read_numbered(shape, text, match, labels))
         found["labelled"] += sum(_names_entry(content, labels) for content in _LABELLED.findall(text))
         if by_author:
             found["author_year"] += sum(map(names_work, _BRACKET.findall(text)))
@@ -298,7 +298,7 @@ def _are_cited(name: str, marks: Sequence[_Keyed]) -> bool:
     return len(keys) >= FEWEST and (name != "" or 0 not in keys) and _ascend(keys)
 
 
-def _numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
+def _read_numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
     opening = match.end() - len(match.group().lstrip())
     word = match.groupdict().get("word") or ""
     if shape == "raised":

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
 from local_judge.runs.results.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
@@ -119,7 +119,7 @@ def _any_value(measures: Sequence[Measure]) -> bool:
 
 
 def _title(one: JoinedScores) -> str:
-    return shortened(one.method.name, 30)
+    return shorten(one.method.name, 30)
 
 
 def agreement_notes(found: Agreement) -> Iterator[str]:

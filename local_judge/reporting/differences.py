@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table as Blocks
 
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.runs.results.comparison import Changes, Flip, RunDifference, ScoreDifference
 from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, LEVEL
@@ -62,7 +62,7 @@ def system_difference_parts(found: Sequence[ScoreDifference]) -> Iterator[Render
         return
     table = Table("differences of systems", ("score", "systems"), DIFFERENCE)
     for row in found:
-        systems = f"{shortened(row.second, 30)} - {shortened(row.first, 30)}"
+        systems = f"{shorten(row.second, 30)} - {shorten(row.first, 30)}"
         table.add_row(_score(row), systems, *_difference(row.difference))
     yield table
     yield TESTED

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from local_judge.base.errors import plain
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
@@ -40,7 +40,7 @@ def draft_table(
     for row in rows:
         judge = row.judge.model if row.judge else NONE
         reviewer = row.reviewer or NONE
-        table.add_row(shortened(row.key, 40), row.status, *cells(row), judge, reviewer)
+        table.add_row(shorten(row.key, 40), row.status, *cells(row), judge, reviewer)
     return table
 
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.live import Live
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
-from local_judge.base.output import Table, is_quiet, shortened
+from local_judge.base.output import Table, is_quiet, shorten
 from local_judge.reporting.progress import Lines
-from local_judge.terminal import rendered
+from local_judge.terminal import render_table
 
 SHOWN_HOSTS = 10
 """Most hosts with a row: those with the most left to do."""
@@ -30,7 +30,7 @@ class FetchProgress:
         self._shown: Live | Lines = (
             Live(
                 console=console,
-                get_renderable=lambda: rendered(self.table()),
+                get_renderable=lambda: render_table(self.table()),
                 refresh_per_second=2,
                 transient=True,
             )
@@ -76,7 +76,7 @@ class FetchProgress:
         )
         for host, one in hosts[:SHOWN_HOSTS]:
             counts = [str(one.ended[outcome] or "") for outcome in OUTCOMES]
-            table.add_row(shortened(host, 40), f"{one.n_ended}/{one.planned}", *counts)
+            table.add_row(shorten(host, 40), f"{one.n_ended}/{one.planned}", *counts)
         ended = self._tally.ended
         table.add_section()
         table.add_row(
@@ -92,7 +92,7 @@ def fetch_table(report: FetchReport) -> Table:
     table = _table()
     hosts = sorted(report.hosts.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     for host, ended in hosts[:SHOWN_HOSTS]:
-        table.add_row(shortened(host, 40), str(sum(ended.values())), *_cells(ended))
+        table.add_row(shorten(host, 40), str(sum(ended.values())), *_cells(ended))
     if len(hosts) > SHOWN_HOSTS:
         rest = [ended for _, ended in hosts[SHOWN_HOSTS:]]
         summed = {outcome: sum(ended.get(outcome, 0) for ended in rest) for outcome in OUTCOMES}

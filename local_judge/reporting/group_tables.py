@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from local_judge.base.model import Frozen
-from local_judge.base.output import NONE, Table, shortened
+from local_judge.base.output import NONE, Table, shorten
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
@@ -148,7 +148,7 @@ def _heading(column: Column, several: bool) -> str:
 
 
 def _key(key: Mapping[str, str | None]) -> list[str]:
-    return [NONE if text is None else shortened(text, 40) for text in key.values()]
+    return [NONE if text is None else shorten(text, 40) for text in key.values()]
 
 
 def _cell(cell: Cell | None) -> str:
@@ -194,7 +194,7 @@ def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:
         title = f"{one.kind} by {', '.join(by)}"
         table = Table(title, by, ("all",))
         for name in one.groups[0].counts:
-            table.add_column(shortened(name, LONGEST_LABEL))
+            table.add_column(shorten(name, LONGEST_LABEL))
         without = any(group.n_without for group in one.groups)
         if without:
             table.add_column("no answer")

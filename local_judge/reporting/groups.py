@@ -278,8 +278,8 @@ def _parts(
         if rule is None and all(column.path not in nodes for nodes in one.nodes.values()):
             continue  # a score over the reports of one system, which this group has not
         nodes = [one.nodes.get(record.id) for record in records]
-        like = next((own[column.path] for own in nodes if own is not None and column.path in own), None)
-        unknown = unknown_on(like.scale if like is not None else None)
+        scales = [own[column.path].scale for own in nodes if own is not None and column.path in own]
+        unknown = unknown_on(min(filter(None, scales), key=lambda scale: scale.low, default=None))
         scores = [unknown if own is None else _score(own.get(column.path)) for own in nodes]
         found[one.run.name] = Cell.over(scores, rule)
     return found

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from local_judge.base.output import Table, count, shortened
+from local_judge.base.output import Table, count, shorten
 from local_judge.documents.health import Problem, ProblemKind, ReportHealth
 from local_judge.terminal import safe
 
@@ -57,7 +57,7 @@ def health_table(reports: Sequence[CheckedReport]) -> Table:
         found.add_row(*names, *map("{:,}".format, numbers), bold=bold)
 
     for one in reports:
-        add((shortened(one.id, 40), one.format, one.health.language), [one])
+        add((shorten(one.id, 40), one.format, one.health.language), [one])
     if len(reports) > 1:
         found.add_section()
         add((count(len(reports), "report"), "", ""), reports, bold=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from local_judge.base.output import Table, count, shortened
+from local_judge.base.output import Table, count, shorten
 from local_judge.reporting.agreement import (
     OVER_JUDGES,
     judges_table,
@@ -102,7 +102,7 @@ def item_agreement(
 def item_tables(found: ItemAgreement) -> Iterator[Table]:
     """Yield the tables of each metric."""
     for one in found.metrics:
-        columns = [(shortened(name, 30), measures) for name, measures in one.columns]
+        columns = [(shorten(name, 30), measures) for name, measures in one.columns]
         title = f"agreement with human labels, {one.labelled.metric}"
         yield measures_table(title, one.people, columns)
         if one.n_judges > 1:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.results.ranking import Matches
 from local_judge.runs.results.scored import SystemScore
@@ -36,7 +36,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
         counts = (row.games, row.wins, row.losses, row.ties, row.failed)
         consistent = f"{row.consistent}/{row.judged_twice}" if row.judged_twice else NONE
         table.add_row(
-            shortened(row.system, 40),
+            shorten(row.system, 40),
             *(_scored(scores.get(row.system)) if scores else ()),
             _strength(row),
             _ranged(rate, row.win_rate_interval, 100, 1),

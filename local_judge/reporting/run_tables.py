@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.reporting.summary import (
     estimate_text,
     score_lines,
@@ -204,7 +204,7 @@ def _sections(
 ) -> list[list[_Row]]:
     """Return the rows: reports if asked for, systems, and then the mean over reports of several systems."""
     single = [
-        _Row(shortened(record.id, 40), [record], judge, single=True)
+        _Row(shorten(record.id, 40), [record], judge, single=True)
         for record in records
         if record.id in scored
     ]
@@ -221,7 +221,7 @@ def _systems(records: Sequence[CaseRecord], judge: str | None) -> list[_Row]:
     by_system = records_by_system(records)
     unnamed = "all reports" if len(by_system) == 1 else NO_SYSTEM
     return [
-        _Row(unnamed if system is None else shortened(system, 40), own, judge, system)
+        _Row(unnamed if system is None else shorten(system, 40), own, judge, system)
         for system, own in by_system.items()
     ]
 
@@ -333,7 +333,7 @@ def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:
     for row in rows:
         if row.scores:
             missing = f", {row.n_missing} of them missing" if row.n_missing else ""
-            of = f" of {shortened(row.system, 40)}" if row.system is not None else ""
+            of = f" of {shorten(row.system, 40)}" if row.system is not None else ""
             title = f"{row.protocol}{who}, {count(row.n_reports, 'report')}{of} together{missing}"
             tables.append(score_table(title, {row.profile: row.scores}))
     return tables

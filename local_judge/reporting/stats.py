@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.reporting.agreement import measure_json
 from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.scoring.coverage import Coverage
@@ -41,7 +41,7 @@ def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: b
         table.add_row("", f"within {count(row.bias.within.n_tasks, 'task')}", *_cells(row.bias.within))
         if by_task:
             for task in row.bias.tasks:
-                table.add_row("", f"task {shortened(task.task, 40)}", *_cells(task.relation))
+                table.add_row("", f"task {shorten(task.task, 40)}", *_cells(task.relation))
     return table
 
 
@@ -101,7 +101,7 @@ def pairs_table(row: StabilityRow) -> Table:
     """Return the correlations of each two judges by one score."""
     table = Table(f"{row.score}: judges two by two", ("",), ("Spearman", "tau-b"))
     for pair in row.stability.pairs:
-        names = f"{shortened(pair.first, 30)}, {shortened(pair.second, 30)}"
+        names = f"{shorten(pair.first, 30)}, {shorten(pair.second, 30)}"
         table.add_row(
             names, *(NONE if value is None else f"{value:.3f}" for value in (pair.spearman, pair.tau))
         )

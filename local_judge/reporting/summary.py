@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from local_judge.base.output import NONE, shortened
+from local_judge.base.output import NONE, shorten
 from local_judge.runs.results.summary import Summary
 from local_judge.scoring.node import evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
@@ -110,4 +110,4 @@ def unknown_lines(measures: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
 
 def listed(names: Sequence[str]) -> str:
     """Return the first names of a list."""
-    return ", ".join(shortened(name, 60) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    return ", ".join(shorten(name, 60) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.base.output import NONE, Table, shortened
+from local_judge.base.output import NONE, Table, shorten
 from local_judge.runs.execution.job import Plan
 from local_judge.runs.proof.costs import RunCost
 from local_judge.runs.storage.records import ScoreRecord
@@ -143,7 +143,7 @@ def cost_table(costs: Sequence[RunCost]) -> Table:
         computed = f"{tokens.computed:,}" if tokens.cache_reported else NONE
         found.add_row(
             one.run,
-            *(shortened(one.settings[name], 40) for name in names),
+            *(shorten(one.settings[name], 40) for name in names),
             f"{tokens.replies:,}",
             f"{tokens.prompt:,}",
             computed,

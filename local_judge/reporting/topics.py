@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from local_judge.base.errors import plain
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.tasks.topics import TopicAgreement, TopicCounts
 
 
@@ -29,7 +29,7 @@ def topic_table(corpora: Sequence[TopicCounts]) -> Table:
         if len(corpora) == 2:
             one, other = (corpus.share(name) for corpus in corpora)
             cells.append(NONE if one is None or other is None else f"{100 * (other - one):+.1f}")
-        table.add_row(shortened(name, 40), *cells)
+        table.add_row(shorten(name, 40), *cells)
     table.add_section()
     totals = [cell for corpus in corpora for cell in (str(corpus.n), "")]
     table.add_row("all", *totals, *([""] if len(corpora) == 2 else []), bold=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from local_judge.base.model import Frozen
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.scoring.node import VERTICALS, Profile, ScoreNode, Tree, Vertical
@@ -155,7 +155,7 @@ def vertical_tables(found: Verticals) -> Iterator[Table | str]:
     """Yield a table for each system, then the scores that belong to no vertical."""
     for system in dict.fromkeys(placed.system for placed in found.metrics):
         own = [placed for placed in found.metrics if placed.system == system]
-        of = f" of {shortened(system, 40)}" if system is not None else ""
+        of = f" of {shorten(system, 40)}" if system is not None else ""
         yield _table(f"{count(own[0].n_reports, 'report')}{of} ({found.profile} profile)", own)
     if found.aside:
         listed = "; ".join(f"{safe(name)} ({why})" for name, why in found.aside.items())

@@ -86,7 +86,7 @@ async def ask_groups(
     def flat(some: Sequence[Sequence[Q]]) -> list[Q]:
         return [one for group in some for one in group]
 
-    async def put(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
+    async def ask_part(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
         asked = flat(part.items)
         if part.failure is not None:
             return [part.failure] * len(asked)
@@ -106,7 +106,7 @@ async def ask_groups(
         lambda some: min_reply_tokens * len(flat(some)),
         shown,
     )
-    return [reply for replies in await asyncio.gather(*map(put, parts)) for reply in replies]
+    return [reply for replies in await asyncio.gather(*map(ask_part, parts)) for reply in replies]
 
 
 def reasons_of(reply: Answer[A] | Failure, finder: QuoteFinder) -> dict[str, Any]:

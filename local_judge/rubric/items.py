@@ -6,6 +6,7 @@ Invariant: ids of items are unique and may be steps of a score's path; so are th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -14,6 +15,10 @@ from local_judge.base.model import Frozen
 
 YES_NO = ("no", "yes")
 MOST_CHOICES = 10
+MOST_WEIGHT = 1_000_000
+"""Largest size of a weight; sums and ratios of weights stay finite."""
+OTHER = "other"
+"""Group of the items without one, where other items have one."""
 _NOT_IN_IDS = re.compile(r"[^\w.-]+")
 
 
@@ -29,13 +34,19 @@ class Item(Frozen):
     """Unique in the rubric."""
     text: str = Field(min_length=1)
     weight: float = 1.0
-    """Share in the score; negative for a fault."""
+    """Share in the score; negative for a fault, and 0 for an item that is only shown."""
     choices: tuple[str, ...] = Field(default=YES_NO, min_length=2, max_length=MOST_CHOICES)
     """Possible answers, from the worst to the best; their values are equally spaced from 0 to 1."""
     anchors: tuple[str, ...] = ()
     """Meaning of each choice; empty where their names say enough."""
     group: str = ""
     """Name of the part of the rubric; empty if it has none."""
+
+    @model_validator(mode="after")
+    def _check_weight(self) -> Self:
+        if self.weight and not 1 / MOST_WEIGHT <= abs(self.weight) <= MOST_WEIGHT:
+            raise ValueError(f"weight: give 0, or a size from 1/{MOST_WEIGHT:,} to {MOST_WEIGHT:,}")
+        return self
 
     @model_validator(mode="after")
     def _check_choices(self) -> Self:
@@ -69,10 +80,13 @@ class Rubric(Frozen):
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
-        for ids in ([one.id for one in self.items], [path_id(name) for name in self.groups]):
-            twice = next((one for one in ids if ids.count(one) > 1), None)
+        groups = [path_id(name or OTHER) for name in self.groups]
+        for ids in ([one.id for one in self.items], groups):
+            twice = next((one for one, times in Counter(ids).items() if times > 1), None)
             if twice is not None:
                 raise ValueError(f"the name {twice!r} stands twice")
+        if "" in groups:
+            raise ValueError("a group's name has no letter or digit")
         return self
 
     @property

@@ -67,7 +67,7 @@ class ItemAnswer(JudgedItem):
     @property
     def counted(self) -> tuple[float | None, ...]:
         """Values as they count in the score."""
-        return tuple(0.0 for _ in self.values) if self.void else self.values
+        return tuple(0.0 if self.void and one is not None else one for one in self.values)
 
 
 class Explained(Frozen, Generic[C]):
@@ -87,7 +87,7 @@ class _Draw(NamedTuple):
     """Fields of a `JudgedItem`."""
 
 
-def rotated(values: Sequence[T], places: int) -> tuple[T, ...]:
+def rotate(values: Sequence[T], places: int) -> tuple[T, ...]:
     """Return the values with the first `places` ones moved to the end."""
     start = places % len(values)
     return (*values[start:], *values[:start])
@@ -160,7 +160,7 @@ def _answer(item: Item, draws: Sequence[_Draw], document: Document, rubric: Rubr
 async def _score(
     document: Document, judge: Judge, item: Item, quote: Quote | None, context: Sequence[str], draw: int
 ) -> _Draw:
-    names = rotated(item.choices[::-1] if item.is_yes_no else item.choices, draw)
+    names = rotate(item.choices[::-1] if item.is_yes_no else item.choices, draw)
     menu = tuple(map(str.title, names)) if item.is_yes_no else tuple(LETTERS[: len(names)])
     pick = await judge.choose(report_prompt(document, [*context, question(item, names)]), menu, draw=draw)
     if isinstance(pick, Failure):
@@ -196,7 +196,7 @@ async def _explain(
     draws: int,
 ) -> list[_Draw]:
     """Return one draw's answers to the items, in their order."""
-    order = rotated(items, draw * len(items) // draws)
+    order = rotate(items, draw * len(items) // draws)
     finder = QuoteFinder(document.text)
     told = await asyncio.gather(
         *(
@@ -213,10 +213,10 @@ async def _explain(
         )
     )
     replies = dict(zip((one.id for one in order), (one for some in told for one in some), strict=True))
-    return [_explained(item, replies[item.id], finder) for item in items]
+    return [_read_explained(item, replies[item.id], finder) for item in items]
 
 
-def _explained(item: Item, reply: Answer[Explained[Any]] | Failure, finder: QuoteFinder) -> _Draw:
+def _read_explained(item: Item, reply: Answer[Explained[Any]] | Failure, finder: QuoteFinder) -> _Draw:
     value = None if isinstance(reply, Failure) else item.value(reply.value.answer)
     return _Draw(value, (), reasons_of(reply, finder))
 

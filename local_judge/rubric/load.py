@@ -14,13 +14,16 @@ line that names its place.
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Json, ValidationError
 
+from indexes.urls import UrlError, normalise_url
 from local_judge.base.errors import InputError, first_problem
 from local_judge.base.model import Frozen
 from local_judge.base.rows import object_of, read_jsonl, read_text, row_of
@@ -29,14 +32,14 @@ from local_judge.rubric.items import YES_NO, Item, Rubric, path_id
 
 
 def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) else value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 Id = Annotated[str, BeforeValidator(_as_text)]
 """Id that some files give as a number."""
 
 
-class _Criterion(Frozen):
+class _Criterion(Frozen, strict=True):
     name: str | None = None
     text: str
     weight: float = 1.0
@@ -45,21 +48,32 @@ class _Criterion(Frozen):
     group: str = ""
 
 
+def _check_address(url: str) -> str:
+    try:
+        normalise_url(url)
+    except UrlError as error:
+        raise ValueError(str(error)) from None
+    return url
+
+
+Address = Annotated[str, AfterValidator(_check_address)]
+
+
 class _Own(Frozen):
     task_id: Id | None = None
     prompt: str | None = None
     criteria: tuple[_Criterion, ...]
-    blocked: tuple[str, ...] = ()
+    blocked: tuple[Address, ...] = ()
 
 
 class _Published(BaseModel):
     """Part of a published row; the other keys of the row are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, strict=True)
 
 
 class _Blocked(_Published):
-    urls: tuple[str, ...] | None = None
+    urls: tuple[Address, ...] | None = None
 
 
 class _Content(_Published):
@@ -135,7 +149,7 @@ def _own(row: _Own) -> _Found:
 
 def _bench_two(row: _BenchTwo) -> _Found:
     entries = [
-        {"id": f"{group}.{number}", "text": text, "group": group}
+        {"id": f"{path_id(group)}.{number}", "text": text, "group": group}
         for group, texts in row.content.rubric.items()
         for number, text in enumerate(texts, 1)
     ]
@@ -184,7 +198,7 @@ def load_rubrics(path: Path) -> tuple[Rubric, ...]:
     """
     rubrics = tuple(_rubric(row, place) for place, row in _rows(path))
     tasks = [one.task for one in rubrics]
-    twice = next((task for task in tasks if tasks.count(task) > 1), None)
+    twice = next((task for task, times in Counter(tasks).items() if times > 1), None)
     if not rubrics or (len(rubrics) > 1 and None in tasks) or twice is not None:
         why = (
             f"two rubrics for the task {twice!r}" if twice else "give one rubric, or one with an id per task"
@@ -200,7 +214,10 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     text = read_text(path)
     try:
-        data: Any = tomllib.loads(text) if path.suffix.lower() == ".toml" else strict_json(text)
+        if path.suffix.lower() == ".toml":
+            data: Any = json.loads(json.dumps(tomllib.loads(text), default=str))  # dates become texts
+        else:
+            data = strict_json(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())[:200]}") from None
     if isinstance(data, list):

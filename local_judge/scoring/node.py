@@ -220,14 +220,18 @@ def evaluated(score: Score) -> str:
 
 
 def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[ScoreNode, ...]:
-    """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, is in `places`."""
+    """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, is in `places`.
+
+    A node with a scale keeps it.
+    """
     found: list[ScoreNode] = []
     for node in tree:
         path = f"{above}/{node.id}" if above else node.id
         update: dict[str, object] = {"children": placed(node.children, places, path)} if node.children else {}
         place = places.get(path)
         if place is not None:
-            update |= {"vertical": place.vertical, "scale": place.scale, "aside": place.aside}
+            scale = node.scale or place.scale
+            update |= {"vertical": place.vertical, "scale": scale, "aside": place.aside}
         found.append(node.model_copy(update=update) if update else node)
     return tuple(found)
 

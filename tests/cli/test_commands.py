@@ -148,7 +148,8 @@ def test_wrong_usage_is_2(command: Command) -> None:
     [
         ("results stats stability run --measure words", "--measure:"),
         ("results stats length run --resamples 5", "--resamples:"),
-        ("sweep a.yaml --merge --shard 1/2", "--merge:"),
+        ("sweep a.yaml --merge --shard 1/2", "--shard:"),
+        ("sweep a.yaml --merge --storage s3://b", "--storage:"),
         ("sweep a.yaml l.sqlite", "--merge"),
         ("judge show qwen3-8b --running", "--running"),
         ("tasks show plan a b", "OTHER:"),

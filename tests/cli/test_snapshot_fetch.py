@@ -30,7 +30,7 @@ from local_judge.base.errors import ConfigError, InputError
 from local_judge.cli.options import CommandGroup
 from local_judge.cli.snapshot.fetch import fetch
 from local_judge.reporting.fetching import FetchProgress
-from local_judge.terminal import rendered
+from local_judge.terminal import render_table
 
 from ..waiting import SECONDS, wait_until
 
@@ -279,7 +279,7 @@ def test_progress_shows_the_hosts_with_most_left() -> None:
     progress(tally)
     console = Console(width=100, file=None, record=True, quiet=False)
     with console.capture() as shown:
-        console.print(rendered(progress.table()))
+        console.print(render_table(progress.table()))
     lines = [re.sub(r"[^\w./ ]", " ", line).split() for line in shown.get().splitlines()]
     assert lines[0][:4] == ["host", "done", "page", "dead"]
     assert lines[2] == ["h27.test", "0/27"]  # 28 has as many left, and comes later in the alphabet

@@ -56,7 +56,9 @@ def test_what_goes_with_a_marker_is_no_word_of_the_report() -> None:
     for name, cleaned in results().items():
         for removal in cleaned.removed:
             if removal.kind == "marker" and "](" not in removal.text:
-                rest = re.sub(r"\((?:[A-Z]\w+(?: et al\.)?,? \d{4}(?:; )?)+\)", "", removal.text)
+                rest = re.sub(
+                    r"\((?:[A-Z]\w+(?: et al\.)?,? (?:[A-Z]\w+ )?\d{4}(?:; )?)+\)", "", removal.text
+                )
                 rest = re.sub(r"(?i)\b(?:see|also|and|citations in text|sources?)\b", "", rest)
                 rest = re.sub(r"\[[\w.-]+\.\w+\](?=\[)", "", rest)  # a site before its number
                 assert not re.search(r"[^\W\d_]", rest), (name, removal)

@@ -139,7 +139,11 @@ def test_names_are_text_in_html() -> None:
     assert "<td>0.50<br><small>(0.25 to 0.75)</small><br><small>80.0 % known</small></td>" in page
 
 
-def test_hostile_texts_are_text_in_notebooks_and_tables(tmp_path: Path) -> None:
+def test_hostile_texts_are_text_in_notebooks_and_tables(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    longest = csv.field_size_limit(2**24)  # a text of 150,000 characters is among them
+    request.addfinalizer(lambda: csv.field_size_limit(longest))
     hostile = load(hostile_run(tmp_path)[0])
     shown = [
         hostile._repr_html_(),  # pyright: ignore[reportPrivateUsage]

@@ -98,6 +98,14 @@ def test_a_format_gives_items(
         ("a.jsonl", '{"criteria": [{"text": "C."}]}\n' * 2, "give one rubric, or one with an id per task"),
         ("a.jsonl", '{"task_id": 1, "criteria": [{"text": "C."}]}\n' * 2, "two rubrics for the task '1'"),
         ("a.jsonl", "", "give one rubric"),
+        ("a.json", '[{"text": "C.", "weight": true}]', "weight must be a number"),
+        ("a.jsonl", '{"sample_id": true, "prompt": "Q", "rubrics": []}', "sample_id must be a text"),
+        ("a.json", '[{"text": "C.", "weight": 1e300}]', "weight: give 0, or a size from"),
+        ("a.json", '[{"text": "C.", "weight": 1e-300}]', "weight: give 0, or a size from"),
+        ("a.json", '[{"text": "C.", "group": "Other"}, {"text": "D."}]', "the name 'other' stands twice"),
+        ("a.json", '[{"text": "C.", "group": "!"}]', "no letter or digit"),
+        ("a.json", '{"criteria": [{"text": "C."}], "blocked": ["heat.example/a"]}', "not an http or https"),
+        ("a.toml", 'blocked = [1979-05-27]\n[[criteria]]\ntext = "C."\n', "not an http or https"),
     ],
 )
 def test_a_faulty_file_is_refused_in_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:

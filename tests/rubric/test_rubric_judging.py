@@ -6,7 +6,7 @@ import pytest
 
 from local_judge.documents import parse_report
 from local_judge.rubric.items import Item, Rubric
-from local_judge.rubric.judging import judge_items, rotated
+from local_judge.rubric.judging import judge_items, rotate
 from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge
@@ -99,7 +99,7 @@ async def test_a_draw_rotates_the_choices_and_the_request_follows_the_report(mak
         draws=2,
     )
     assert SHARED + CHOICES in {call.messages[-1].content for call in engine.calls}
-    assert [rotated("abc", places) for places in range(4)] == [tuple(t) for t in ("abc", "bca", "cab", "abc")]
+    assert [rotate("abc", places) for places in range(4)] == [tuple(t) for t in ("abc", "bca", "cab", "abc")]
 
 
 async def test_a_requirement_whose_quotation_cites_a_blocked_address_is_void(make_judge: MakeJudge) -> None:

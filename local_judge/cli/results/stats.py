@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from local_judge.base.output import shortened
+from local_judge.base.output import shorten
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     SCORE,
@@ -170,7 +170,7 @@ def _print_stability(
         return
     print_marks()
     console = stdout()
-    names = ", ".join(shortened(judge, 30) for judge in judged.judges)
+    names = ", ".join(shorten(judge, 30) for judge in judged.judges)
     console.print(stability_table(rows, f"{judged.protocol} ({profile} profile): agreement of {names}"))
     if score is not None:
         for row in rows:

@@ -21,6 +21,7 @@ from rich.console import RenderableType
 
 from local_judge.base.errors import InputError, UserError, plain
 from local_judge.base.files import read_utf8
+from local_judge.base.output import Table
 from local_judge.cli.options import said
 from local_judge.cli.output import print_json
 from local_judge.tasks.kinds import Kind
@@ -43,7 +44,7 @@ class Shown(Generic[D]):
     """Views of the rows of one kind of task file."""
 
     kind: Kind[D]
-    table: Callable[[Sequence[D]], RenderableType]
+    table: Callable[[Sequence[D]], Table]
     view: Callable[[D, Path], RenderableType]
     """Full view of a row in its file."""
     suffix: str = ".yaml"

@@ -45,8 +45,9 @@ def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, 
         lambda favour: _tree(merge_judges(judges, favour), profile),
         [_tree(findings, profile) for findings in judges],
     )
-    complete = not any(findings.n_unscored for findings in judges)
-    return (*roots, *_measures(merge_judges(judges), profile, complete))
+    n = sum(len(comparison.scores) for findings in judges for comparison in findings.comparisons)
+    known = 1 - sum(findings.n_unscored for findings in judges) / n if n else 1.0
+    return (*roots, *_measures(merge_judges(judges), profile, known))
 
 
 def merge_judges(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFindings:
@@ -150,11 +151,11 @@ _Measured = Sequence[tuple[Comparison, Score]]
 """Comparisons with one of their scores."""
 
 
-def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Iterator[ScoreNode]:
-    """Noise and position bias of the overall score and of each dimension; `complete`: no judge failed anywhere."""
+def _measures(findings: RaceFindings, profile: Profile, known: float) -> Iterator[ScoreNode]:
+    """Noise and position bias of the overall score and of each dimension; `known`: answered share of the questions."""
     comparisons = findings.comparisons
     found = list(zip(comparisons, _by_profile(findings, profile), strict=True))
-    measures: list[tuple[str, str, bool, Callable[[_Measured, bool], Score]]] = [
+    measures: list[tuple[str, str, bool, Callable[[_Measured, float], Score]]] = [
         ("noise", "Noise", any(comparison.draw for comparison in comparisons), _noise),
         (
             "position_bias",
@@ -170,16 +171,16 @@ def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Itera
             ScoreNode(
                 id=name,
                 label=label(name),
-                score=measure([(one, scores.dimensions[name]) for one, scores in found], complete),
+                score=measure([(one, scores.dimensions[name]) for one, scores in found], known),
             )
             for name in DIMENSIONS
             if findings.criteria
         ]
-        overall = measure([(one, scores.overall) for one, scores in found], complete)
+        overall = measure([(one, scores.overall) for one, scores in found], known)
         yield ScoreNode(id=id, label=title, score=overall, children=tuple(parts))
 
 
-def _noise(scores: _Measured, complete: bool) -> Score:
+def _noise(scores: _Measured, known: float) -> Score:
     """Return the standard deviation between draws, pooled over references and orders."""
     groups: dict[tuple[int | None, bool], list[float]] = {}
     for comparison, found in scores:
@@ -187,10 +188,10 @@ def _noise(scores: _Measured, complete: bool) -> Score:
             groups.setdefault((comparison.reference, comparison.target_first), []).append(found.value)
     variances = [_variance(values) for values in groups.values() if len(values) > 1]
     value = math.sqrt(math.fsum(variances) / len(variances)) if variances else None
-    return _measure(value, scores, complete, "fewer than two draws have a value")
+    return _measure(value, scores, known, "fewer than two draws have a value")
 
 
-def _position_bias(scores: _Measured, complete: bool) -> Score:
+def _position_bias(scores: _Measured, known: float) -> Score:
     """Return the gain of the report from being read first."""
     pairs: dict[tuple[int | None, int], dict[bool, float]] = {}
     for comparison, found in scores:
@@ -200,7 +201,7 @@ def _position_bias(scores: _Measured, complete: bool) -> Score:
             )
     gains = [pair[True] - pair[False] for pair in pairs.values() if len(pair) == 2]
     value = math.fsum(gains) / len(gains) if gains else None
-    return _measure(value, scores, complete, "no comparison has a value both ways")
+    return _measure(value, scores, known, "no comparison has a value both ways")
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -208,17 +209,18 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
-def _measure(value: float | None, scores: _Measured, complete: bool, without: str) -> Score:
+def _measure(value: float | None, scores: _Measured, known: float, without: str) -> Score:
     """Return a measure with itself for bounds; what failed may change it either way, so that then no bound is known."""
     n_missing = sum(found.value is None for _, found in scores)
     n_failed = sum(failed(found) for _, found in scores)
     note = f"{n_missing} of {len(scores)} comparisons have no value" if n_missing else ""
     return measured(
         value,
-        complete=complete,
+        complete=known == 1.0,
         n_expected=len(scores),
         n_failed=n_failed,
         n_undefined=n_missing - n_failed,
+        known=known if known < 1.0 and not n_failed else None,
         note=without if value is None else note,
     )
 

@@ -25,16 +25,14 @@ from local_judge.base.model import Frozen
 from local_judge.base.output import count
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, PathSetting, View
 from local_judge.rubric.answers import ItemRow
-from local_judge.rubric.items import Rubric, path_id
+from local_judge.rubric.items import OTHER, Rubric, path_id
 from local_judge.rubric.judging import ItemAnswer, Method, judge_items, repeated_items
 from local_judge.rubric.load import load_rubrics
 from local_judge.scoring.algebra import answers, difference, exactly, failures_of, rising, weighted
-from local_judge.scoring.node import WHOLE, Place, Profile, Score, ScoreNode, node, noted
+from local_judge.scoring.node import WHOLE, Place, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 
 TOP = 100.0
-OTHER = "other"
-"""Group of the items without one, where other items have one."""
 
 
 class RubricSettings(Frozen):
@@ -139,7 +137,7 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
         items = [(one[0].item, _item(one, of_task)) for one in same]
         parts = [(item.weight, part.score) for item, part in items]
         whole = weighted_share(parts)
-        void = sum(one[0].void is not None for one in same)
+        void = sum(_is_void(one) for one in same)
         said = f"{count(void, 'item')} void: a blocked source is cited" if void else ""
         names = dict.fromkeys(item.group for item, _ in items)
         children = tuple(part for _, part in items)
@@ -153,7 +151,9 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
                 )
                 for name in names
             )
-        return (node("overall", "Rubric", noted(whole, failures_of(whole), said), children),)
+        worst = weighted_share([(item.weight, exactly(0.0 if item.weight > 0 else TOP)) for item, _ in items])
+        scale = Scale(low=min(worst.value or 0.0, 0.0))
+        return (node("overall", "Rubric", noted(whole, failures_of(whole), said), children, scale=scale),)
 
     def decisions(self, findings: RubricAnswers) -> Iterator[Decision]:
         """Yield the value of each item."""
@@ -175,12 +175,18 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
         return super().view(findings, paper, items)._replace(lines=(line,))
 
 
+def _is_void(same: Sequence[ItemAnswer]) -> bool:
+    """Check whether an item is void by the answer of a judge."""
+    return any(one.void is not None for one in same)
+
+
 def _item(same: Sequence[ItemAnswer], of_task: bool) -> ScoreNode:
     """Return the mean value of an item, from 0 to 100, over all judges and draws."""
     values = [None if value is None else TOP * value for one in same for value in one.counted]
     fault = "a fault: takes away" if same[0].item.weight < 0 else ""
-    score = answers(values, 0.0, TOP, "void: a blocked source is cited" if same[0].void else fault)
-    return node(same[0].item.id, same[0].item.text, score, of_task=of_task)
+    score = answers(values, 0.0, TOP, "void: a blocked source is cited" if _is_void(same) else fault)
+    scale = Scale(better="lower") if fault else None
+    return node(same[0].item.id, same[0].item.text, score, of_task=of_task, scale=scale)
 
 
 def weighted_share(parts: Sequence[tuple[float, Score]]) -> Score:

@@ -11,6 +11,7 @@ from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.findings import ShownArticle
 from local_judge.protocols.race.upstream import judged_json, result_row, row, sides
 from local_judge.protocols.stated import Stated
+from local_judge.runs.results.summary import number_of
 from local_judge.scoring.node import ScoreNode
 
 from .race_cases import CRITERIA, IDS, REFERENCE_SCORES, ROW, TARGET_SCORES, comparison, findings
@@ -121,7 +122,10 @@ def test_noise_and_bias_say_what_they_miss() -> None:
     part = comparison(flat(6) | {"insight.2": None}, flat(4), draw=1)
     nodes = Race().score([findings(comparison(flat(5), flat(5)), part)], "paper")
     assert root(nodes, "noise").score.value == pytest.approx(math.sqrt(50))
-    assert (root(nodes, "noise").score.low, root(nodes, "noise").score.high) == (None, None)
+    exported = number_of(root(nodes, "noise").score)
+    answered = 2 * len(IDS)
+    assert (exported["low"], exported["high"]) == (None, None)
+    assert exported["known"] == pytest.approx((answered - 1) / answered)
     turned = comparison(dict.fromkeys(IDS), REFERENCE, target_first=False)
     nodes = Race().score([findings(comparison(flat(5), flat(5)), turned)], "paper")
     assert root(nodes, "position_bias").score.value is None

@@ -44,6 +44,24 @@ def test_scores_are_hand_counts(
     assert ("void" in score.note) == any(one.answers[0].void is not None for one in judges)
 
 
+def test_a_scale_starts_at_the_least_score() -> None:
+    [root] = RubricProtocol().score([findings(0.9, 0.65, 0.4)], "paper")
+    assert root.scale is not None and root.scale.low == pytest.approx(-100 / 3)  # (0 + 0 - 1) / 3
+    praise = root.find("tone", "praise").scale
+    assert praise is not None and praise.better == "lower"
+
+
+def test_a_void_item_counts_by_any_judge_and_leaves_failed_draws_unknown() -> None:
+    read, void = findings(1, 1, 0), findings(1, 1, 0, void=True)
+    cost, *others = void.answers
+    failed = void.model_copy(update={"answers": (cost.model_copy(update={"values": (1.0, None)}), *others)})
+    [root] = RubricProtocol().score([read, failed], "paper")
+    assert "1 item void" in root.score.note
+    score = root.find("content", "cost").score
+    # 1, 0 and one unknown: (1 + 0) / 2, from (1 + 0 + 0) / 3 to (1 + 0 + 1) / 3
+    assert (score.value, score.low, score.high) == pytest.approx((50, 100 / 3, 200 / 3))
+
+
 def test_faults_alone_are_scored_below_zero() -> None:
     found = findings(1, 1, 0.4)
     alone = found.model_copy(update={"answers": found.answers[2:]})

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from local_judge.base.model import Frozen
-from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.base.output import NONE, Table, count, shorten
 from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY
 from local_judge.protocols.deer.rubric.model import HIGHEST, Grade, Path, RubricFindings, kind_of, on_scale
 from local_judge.scoring.node import ScoreNode
@@ -114,7 +114,7 @@ def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
         grade = by_path[cost.path]
         table.add_row(
             place(cost.path),
-            shortened(grade.rationale, SHORT),
+            shorten(grade.rationale, SHORT),
             _score(grade),
             f"{cost.overall:.3f}",
             f"{cost.dimension:.2f}",
