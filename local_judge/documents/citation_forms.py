@@ -13,7 +13,7 @@ from itertools import pairwise
 from local_judge.documents.addresses import TAG, link
 from local_judge.documents.citation_keys import CIRCLED, DASH, NUMBER, Keys, canonical, known, numbers
 from local_judge.documents.mark_text import Found, Reader, Text
-from local_judge.documents.raised_digits import LAST_WORD
+from local_judge.documents.raised_digits import LAST_WORD, LOOSE
 
 _LONGEST_ELEMENT = 4096
 _LONGEST_LABEL = 60
@@ -138,14 +138,15 @@ def linked_twice(text: Text, start: int) -> Found | None:
 
 
 def rounded(text: Text, start: int) -> Found | None:
-    """Read `(Source 1)`, and, with doubt, `(1)` at the end of a clause."""
+    """Read `(Source 1)`, and, with doubt, `(1)` at the end of a clause or, loosely, after a word."""
     match = _ROUND.match(text.flat, start)
     keys = known(match.group(1), text.labels) if match is not None else ()
     if match is None or not keys or _ONLY_HERE.match(match.group(1)):
         return None
     bare = _ONLY_NUMBER.match(match.group(1)) is not None
     if bare and not _closes_clause(text.flat, start, match.end()):
-        return None
+        inside = LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
+        return Found(match.end(), keys, shown=LOOSE, certain=False) if inside else None
     apart = text.flat[start - 1 : start] == " "
     word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if apart else None
     return Found(match.end(), keys, shown=word.group(1) if word is not None else "", certain=not bare)

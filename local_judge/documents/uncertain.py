@@ -196,7 +196,9 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     if strict and 2 * names <= len(others):  # else nouns are capitalised, as in German
         others = [mark for mark in others if not _is_name(mark)]
     kept = _ascending(_unnumbered(others, flats, NUMBERED if strict else NAMING), listed)
-    return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
+    if not (kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2)):
+        return []
+    return kept if strict else kept + _filling(found, kept, listed)
 
 
 def _filling(found: Sequence[Mark], kept: Sequence[Mark], listed: set[str]) -> list[Mark]:

@@ -165,6 +165,7 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("المياه دافئة (١)، كبيرة (٢)، رخيصة (٣).\n\n## المراجع\n\n١. أ https://a.example\n٢. ب https://b.example\n٣. ج https://c.example", "1 2 3"),  # noqa: E501
         ("مياه [١-٢] و [١، ٣].\n\n## المراجع\n\n[١] https://a.example\n[٢] https://b.example\n[٣] https://c.example", "1 2 1 3"),  # noqa: E501
         ("Mills turn each year (1). They give 2 mmol/L (2, 3). They turn in most cases (2), and in Kent (3). See equation (3)." + NUMBERED, "1 2 3 2 3"),  # noqa: E501
+        ("Mills turn (1). The old (2) and the new run (3), as (2) and (3) say (4)." + NUMBERED + "\n4. D, https://d.example", "1 2 3 4"),  # noqa: E501
         ("Mills turned.1 They closed in 1889.2 They numbered 140.3 They cost 2.5 francs.4" + NUMBERED + "\n4. D, https://d.example", "1 2 3 4"),  # noqa: E501
         ("Mills ([A](https://a.example)).\n\n## Sources\n\n- **Mills**\n  - [A](https://a.example)", "https://a.example"),
         ("Mills [no. 1], [nos. 2, 3]. They turn (see Source 3)." + LIST, "1 2 3 3"),
