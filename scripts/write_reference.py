@@ -185,7 +185,7 @@ def commands() -> str:
     """Return a section on each command."""
     program: Any = typer.main.get_command(app)
     program.name = "local-judge"
-    context = typer.Context(program, info_name="local-judge")
+    context = typer.Context(program, info_name="local-judge", **program.context_settings)
     return f"# Command reference\n\n{NOTE}\n" + "".join(_command_sections(program, context, 2))
 
 
