@@ -109,6 +109,7 @@ MODELS: Mapping[str, Mapping[str, str]] = {
         "local_judge.protocols.deer.settings": "DeerSettings",
         "local_judge.protocols.race.settings": "RaceSettings",
         "local_judge.protocols.fact.settings": "FactSettings",
+        "local_judge.protocols.rubric.protocol": "RubricSettings",
         "local_judge.protocols.liveresearchbench.metrics.presentation": "PresentationSettings",
         "local_judge.protocols.liveresearchbench.metrics.coverage": "CoverageSettings",
         "local_judge.protocols.liveresearchbench.metrics.issues": "IssueSettings",
