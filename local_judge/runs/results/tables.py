@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from local_judge.base.errors import RunError
 from local_judge.claims.model import ClaimSet, Quote, Source
@@ -165,18 +165,6 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
 """Columns of each table with their types; a cell without a value is None, of `Texts` it is empty."""
 
 Row = dict[str, Any]
-
-
-class ResultTable(NamedTuple):
-    """One table of a run."""
-
-    name: TableName
-    rows: list[Row]
-
-    @property
-    def columns(self) -> Mapping[str, type]:
-        """Types of the columns by name, in order."""
-        return COLUMNS[self.name]
 
 
 def joined(cell: Any) -> Any:
